@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Makes a quiet local disk behave as badly as the system is allowed to: every positioned transfer moves about half of what
-// was asked for, and every third one is interrupted before it has moved anything. A program that continues short and
-// interrupted calls does not notice.
+// Makes a quiet local disk behave as badly as the system is allowed to: every positioned transfer moves about half of
+// what was asked for, and every third one is interrupted before it has moved anything. A program that continues short
+// and interrupted calls does not notice.
 //
 //   cc -shared -fPIC -o libshort_io.so short_io.c
 //   LD_PRELOAD=$PWD/libshort_io.so SHORT_IO_REPORT=1 a_test
@@ -88,6 +88,6 @@ ssize_t pwritev64(int fd, const struct iovec* buffers, int count, off_t offset) 
 
 __attribute__((destructor)) static void report(void) {
   if (getenv("SHORT_IO_REPORT") == NULL) return;
-  fprintf(stderr, "short_io: %ld calls, %ld interrupted, %ld shortened\n", atomic_load(&calls), atomic_load(&interrupted),
-          atomic_load(&shortened));
+  fprintf(stderr, "short_io: %ld calls, %ld interrupted, %ld shortened\n", atomic_load(&calls),
+          atomic_load(&interrupted), atomic_load(&shortened));
 }
