@@ -50,7 +50,6 @@ find_missing() {
   have nm || missing+=(binutils)
   have python3 && python3 -Sc 'import ensurepip, venv' 2>/dev/null || missing+=(python3 python3-venv)
   have_header gtest/gtest.h || missing+=(libgtest-dev)
-  have_header fmt/format.h || missing+=(libfmt-dev)
   have_header nlohmann/json.hpp || missing+=(nlohmann-json3-dev)
   [[ -z ${MPICC-} ]] || return 0
 
