@@ -23,16 +23,16 @@ ifeq ($(WERROR),ON)
 flags += -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 endif
 
-# $(call build,PRESET,FOLDER,FLAGS): configures the folder once (CMake repeats that by itself when need be) and builds it.
+# $(call build,PRESET,FOLDER,FLAGS,TARGET): configures the folder once (CMake repeats that by itself when need be) and builds it.
 # The stamp tells a configured folder from one in which configuring failed.
 build = { [[ -e $(2)/.configured ]] || \
           { echo "configuring $(2)" && \
             CMAKE_GENERATOR="$${CMAKE_GENERATOR:-$(generator)}" cmake --preset $(1) -B $(2) $(3) $(flags) >/dev/null && \
             touch $(2)/.configured; }; } && \
-        cmake --build $(2) -j $(JOBS)
-build_mpi = $(call build,release,build/$(1),-DPLENUM_MPI=$(1) -DPLENUM_MPI_CC='$(MPICC)')
+        cmake --build $(2) -j $(JOBS) $(if $(4),--target $(4))
+build_mpi = $(call build,release,build/$(1),-DPLENUM_MPI=$(1) -DPLENUM_MPI_CC='$(MPICC)',$(2))
 
-.PHONY: help setup python build build-all demo test test-all bench install format clean \
+.PHONY: help setup python build build-all demo test test-all bench install docs format clean \
         check check-symbols test-sanitizers test-mpi
 
 help:
@@ -42,6 +42,7 @@ help:
 	@echo 'make test-all    the same, and the slow tests'
 	@echo 'make bench       measure, and print the tables of docs/'
 	@echo 'make install     install below PREFIX=/usr/local'
+	@echo 'make docs        write the generated pages of docs/ anew'
 	@echo 'make format      bring all sources into the common format'
 	@echo 'make clean       remove build/'
 	@echo
@@ -54,8 +55,9 @@ setup:
 python:
 	@tools/setup.sh python
 
+# What users need; the tests are built by those targets that run them.
 build: setup
-	@$(call build_mpi,$(mpi))
+	@$(call build_mpi,$(mpi),programs)
 
 build-all: setup
 	@for mpi in $(mpis); do $(call build_mpi,$$mpi) || exit; done
@@ -90,6 +92,10 @@ bench: python build
 
 install: build
 	@cmake --install build/$(mpi) --prefix '$(abspath $(PREFIX))'
+
+docs: build
+	@cmake --build build/$(mpi) --target hints_page
+	@$$(find build/$(mpi) -name hints_page -type f) > docs/hints.md
 
 format: setup
 	@tools/check_format.sh --fix

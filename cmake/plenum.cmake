@@ -101,7 +101,8 @@ function(plenum_install)
   install(FILES ${PROJECT_BINARY_DIR}/plenum.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# Builds one program from each C and C++ file of FOLDER that has a main(), as build/<mpi>/FOLDER/<file>.
+# Builds one program from each C and C++ file of FOLDER that has a main(), as build/<mpi>/FOLDER/<file>. Those that include
+# a header of Plenum's are linked with it; the others know nothing of it.
 function(plenum_add_programs folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES")
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*.cpp)
@@ -112,10 +113,21 @@ function(plenum_add_programs folder)
     endif()
     cmake_path(GET source STEM name)
     add_executable(${folder}_${name} ${source})
+    file(STRINGS ${source} uses_plenum REGEX "#include <plenum/" LIMIT_COUNT 1)
     target_link_libraries(${folder}_${name} PRIVATE ${arg_LIBRARIES})
+    if(uses_plenum)
+      target_link_libraries(${folder}_${name} PRIVATE plenum)
+    endif()
+    set_property(GLOBAL APPEND PROPERTY PLENUM_PROGRAMS ${folder}_${name})
     set_target_properties(${folder}_${name} PROPERTIES OUTPUT_NAME ${name}
                                                        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
   endforeach()
+endfunction()
+
+# A target for all programs and the given targets: everything but the tests.
+function(plenum_add_group name)
+  get_property(programs GLOBAL PROPERTY PLENUM_PROGRAMS)
+  add_custom_target(${name} DEPENDS ${programs} ${ARGN})
 endfunction()
 
 # ---- tests. Each runs in a folder of its own, has a time limit (a hang is a failure) and a lane as its ctest label.

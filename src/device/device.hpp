@@ -23,9 +23,10 @@ namespace plenum {
 
 // One contiguous transfer: `size` bytes at file offset `offset` belong at `memory`. A write only reads from `memory`.
 struct Transfer {
-  std::int64_t offset = 0;  // [bytes], >= 0
-  std::byte* memory = nullptr;
-  std::int64_t size = 0;  // [bytes], > 0
+  // Not initialised: batches are arrays on the stack, and clearing one costs more than a small transfer.
+  std::int64_t offset;  // [bytes], >= 0
+  std::byte* memory;
+  std::int64_t size;  // [bytes], > 0
 };
 using Transfers = std::span<const Transfer>;
 
