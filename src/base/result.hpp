@@ -108,6 +108,13 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
+// Ok, or the error.
+template <class T>
+Status status_of(const Result<T>& result) {
+  if (result.ok()) return {};
+  return result.error();
+}
+
 // Unwraps a Result, or returns its Error from the enclosing function. Not for coroutines: see PLENUM_CO_TRY.
 #define PLENUM_TRY(...)                                                 \
   __extension__({                                                       \

@@ -186,6 +186,8 @@ class [[nodiscard]] Task {
   std::unique_ptr<detail::TaskRoot> root_;
 };
 
+// GCC 12 evaluates both arms of a conditional with class values inside a co_await expression: name such a value first.
+
 // Leaves the enclosing coroutine with the Error of a Status, if it is one. (PLENUM_TRY cannot be used there: `return`
 // is not allowed in a coroutine.)
 #define PLENUM_CO_TRY(...)                                                                  \

@@ -136,14 +136,6 @@ Scratch& thread_scratch() {
   return scratch;
 }
 
-// Ok, or the error. Also because GCC 12 gets conditionals with temporaries wrong inside of co_await: it evaluates both
-// arms.
-template <class T>
-Status status_of(const Result<T>& result) {
-  if (result.ok()) return {};
-  return result.error();
-}
-
 const char* verb(Direction direction) { return direction == Direction::read ? "read" : "write"; }
 
 }  // namespace

@@ -72,14 +72,6 @@ Result<std::int64_t> carry_out(const Environment& environment, const Access& acc
 
 namespace {
 
-// Ok, or the error. Not least because GCC 12 gets conditionals with temporaries wrong inside of co_await: it evaluates
-// both arms.
-template <class T>
-Status status_of(const Result<T>& result) {
-  if (result.ok()) return {};
-  return result.error();
-}
-
 // What the ranks tell each other before a collective access, and what they agree on. Collective.
 Task<Result<Shape>> shape_of_group(Comm& comm, const Access& access, const Result<std::int64_t>& file_size) {
   constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();

@@ -324,6 +324,19 @@ static void no_space(void) {
   free(bytes);
 }
 
+/* A malformed hint in the user's environment, on one rank: the open fails on all of them, and says which hint. */
+static void malformed_environment(void) {
+  MPI_File file = MPI_FILE_NULL;
+  make_file(0644);
+  if (rank == ranks - 1) setenv("PLENUM_HINTS", "cb_nodes=abc", 1);
+  EXPECT(MPI_ERR_INFO_VALUE, path, "cb_nodes=abc", open, MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  CHECK(file == MPI_FILE_NULL);
+  unsetenv("PLENUM_HINTS");
+  OK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+  OK(MPI_File_close(&file));
+  check_unchanged();
+}
+
 int main(int argc, char** argv) {
   int result;
   begin(&argc, &argv);
@@ -338,6 +351,7 @@ int main(int argc, char** argv) {
   data_access();
   bad_handles();
   not_yet();
+  malformed_environment();
   no_space();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {

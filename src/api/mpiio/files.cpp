@@ -53,7 +53,7 @@ Result<Preparation> prepare(MPI_Comm comm, const char* filename, int amode, MPI_
   if (filename == nullptr || *filename == '\0') return Error{Code::BadName, "the file name is empty"};
   const AccessMode mode = PLENUM_TRY(access_mode(amode));
   PLENUM_TRY(watch_finalize());
-  GivenHints given = hints_of_environment();
+  GivenHints given{PLENUM_TRY(hints_from_environment()), {}};
   PLENUM_TRY(add_hints(info, given));
   auto open = std::make_unique<OpenFile>();
   open->amode = amode;
@@ -104,7 +104,9 @@ int close(const char* function, MPI_File* handle) {
 int remove(const char* function, const char* filename, MPI_Info info) {
   return entry({function, MPI_FILE_NULL, filename}, [&]() -> Status {
     if (filename == nullptr || *filename == '\0') return explained(Error{Code::BadName, "the file name is empty"});
-    GivenHints given = hints_of_environment();
+    Result<Hints> hints = hints_from_environment();
+    if (!hints.ok()) return explained(hints.error());
+    GivenHints given{std::move(hints.value()), {}};
     PLENUM_TRY(add_hints(info, given));
     const Status removed = File::remove(filename, given.hints);
     if (!removed.ok()) return explained(removed.error());

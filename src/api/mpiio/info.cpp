@@ -30,17 +30,6 @@ void reject(std::string& rejected, const std::string& what) {
 
 }  // namespace
 
-GivenHints hints_of_environment() {
-  GivenHints given;
-  Result<Hints> hints = hints_from_environment();
-  if (hints.ok()) {
-    given.hints = std::move(hints.value());
-  } else {
-    reject(given.rejected, hints.error().detail);
-  }
-  return given;
-}
-
 Status add_hints(MPI_Info info, GivenHints& given) {
   if (info == MPI_INFO_NULL) return {};
   int keys = 0;

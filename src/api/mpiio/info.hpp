@@ -17,11 +17,8 @@ struct GivenHints {
   std::string rejected;  // malformed values, "key=value;key=value", which have changed nothing
 };
 
-// The system's and the user's hints, for a file that is opened or deleted. A malformed one there is `rejected`. Local.
-GivenHints hints_of_environment();
-
-// Adds those of `info`, which may be MPI_INFO_NULL. Unknown keys are ignored, as the standard asks. Local.
-// Errors: Communication, from MPI.
+// Adds those of `info`, which may be MPI_INFO_NULL. Unknown keys are ignored, as the standard asks; malformed values
+// too, but they are `rejected`: a program that runs elsewhere must run here. Local. Errors: Communication, from MPI.
 Status add_hints(MPI_Info info, GivenHints& given);
 
 // The same for an open file. Collective: every rank calls it, with or without an info object.
