@@ -381,30 +381,50 @@ Result<std::int64_t> File::transfer(Direction direction, Position position, cons
   return carry_out(access.value());
 }
 
-Result<std::int64_t> File::transfer_bytes(Direction direction, std::int64_t offset, Bytes memory) {
-  constexpr std::int64_t kReach = std::numeric_limits<std::int64_t>::max() / 4;
-  const bool reading = direction == Direction::read;
-  const Transfer transfer{offset, memory.data(), static_cast<std::int64_t>(memory.size())};
-  const bool usual = (reading ? mode_.read : mode_.write) && !mode_.sequential && !atomic_ &&
-                     memory.data() != nullptr && offset >= 0 && offset < kReach && transfer.size > 0 &&
-                     transfer.size < kReach && (hints_.strategy.empty() || hints_.strategy == "direct");
-  if (!usual) {
-    const Result<Memory> described = Memory::of(memory.data(), 1, Layout::bytes(transfer.size));
-    if (!described.ok()) return explain_here(described.error(), reading ? "read" : "write");
-    return this->transfer(direction, {Position::Kind::absolute, offset}, described.value());
+// Where `size` bytes at `position` lie in the file, if they are consecutive there and nothing is unusual about them;
+// the individual pointer has moved on then.
+std::optional<std::int64_t> File::run_in_file(Direction direction, Position position, std::int64_t size) {
+  constexpr std::int64_t kReach = Layout::kReach / 2;
+  const bool allowed = direction == Direction::read ? mode_.read : mode_.write;
+  if (!allowed || mode_.sequential || atomic_ || device_file_ == nullptr || size <= 0 || size > kReach) return {};
+  if (!hints_.strategy.empty() && hints_.strategy != "direct") return {};
+  if (position.kind == Position::Kind::absolute) {
+    if (position.offset < 0 || position.offset > kReach) return {};
+    return position.offset;
   }
-  Result<std::int64_t> moved = transfer.size;
-  if (reading) {
-    moved = device_file_->read({&transfer, 1});
+  const std::int64_t unit = view_.etype.size();
+  if (plain_view_ < 0 || plain_view_ > kReach || size % unit != 0) return {};
+  std::int64_t at = position.offset;
+  if (position.kind == Position::Kind::individual) {
+    at = pointer_.load(std::memory_order_relaxed);
+    do {
+      if (at > kReach / unit) return {};
+    } while (!pointer_.compare_exchange_weak(at, at + size / unit, std::memory_order_relaxed));
+  }
+  if (at < 0 || at > kReach / unit) return {};
+  return plain_view_ + at * unit;
+}
+
+Result<std::int64_t> File::transfer_bytes(Direction direction, Position position, Bytes memory) {
+  const auto size = static_cast<std::int64_t>(memory.size());
+  const std::optional<std::int64_t> at =
+      memory.data() != nullptr ? run_in_file(direction, position, size) : std::nullopt;
+  if (!at) {
+    const Result<Memory> described = Memory::of(memory.data(), 1, Layout::bytes(size));
+    if (!described.ok()) return explain_here(described.error(), verb(direction));
+    return transfer(direction, position, described.value());
+  }
+  const Transfer one{*at, memory.data(), size};
+  Result<std::int64_t> moved = size;
+  if (direction == Direction::read) {
+    moved = device_file_->read({&one, 1});
   } else {
     dirty_.store(true, std::memory_order_relaxed);
-    Status written = device_file_->write({&transfer, 1});
+    Status written = device_file_->write({&one, 1});
     if (!written.ok()) moved = std::move(written.error());
   }
-  if (!moved.ok()) {
-    return explain_access(std::move(moved.error()),
-                          {direction, memory.data(), {}, {all_bytes(), 0, offset, offset + transfer.size}});
-  }
+  if (!moved.ok())
+    return explain_access(std::move(moved.error()), {direction, memory.data(), {}, {all_bytes(), 0, *at, *at + size}});
   counters_.add(direction, false, "direct", "contiguous in memory and file", moved.value());
   return moved;
 }
@@ -469,6 +489,7 @@ Task<Status> File::set_view_all(Result<View> view) {
   PLENUM_CO_TRY(co_await agree_settings(*comm_, "extent of the etype=" + std::to_string(extent)));
   view_ = std::move(view.value());
   tiles_ = view_.filetype.size() == 0 ? Layout() : Layout::tiled(view_.filetype);
+  plain_view_ = tiles_.is_one_run() && tiles_.size() > 0 ? view_.displacement + tiles_.bounds().begin : -1;
   pointer_.store(0, std::memory_order_relaxed);
   co_return Status{};
 }

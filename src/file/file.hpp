@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,9 +116,9 @@ class File : public std::enable_shared_from_this<File> {
   // Independent, blocking.
   PLENUM_API Result<std::int64_t> transfer(Direction direction, Position position, const Memory& memory);
 
-  // Independent, blocking: as transfer() at an absolute position, of consecutive bytes of memory. Describes and chooses
-  // nothing, so that it costs no more than the device's call.
-  PLENUM_API Result<std::int64_t> transfer_bytes(Direction direction, std::int64_t offset, Bytes memory);
+  // Independent, blocking: as transfer(), of consecutive bytes of memory. Where they are consecutive in the file too,
+  // nothing is described or chosen, so that it costs little more than the device's call.
+  PLENUM_API Result<std::int64_t> transfer_bytes(Direction direction, Position position, Bytes memory);
 
   // Collective, blocking. A rank whose arguments are wrong passes the error as `memory`: it takes part with nothing to
   // move, and all ranks get that error.
@@ -189,6 +190,7 @@ class File : public std::enable_shared_from_this<File> {
   Result<Access> resolve(Direction direction, Position position, const Memory& memory) const;
   Result<Access> resolve_and_move(Direction direction, Position position, const Memory& memory);
   Environment environment();
+  std::optional<std::int64_t> run_in_file(Direction direction, Position position, std::int64_t size);
   Result<std::int64_t> carry_out(const Access& access);
   Result<std::int64_t> carry_out_atomic(const Access& access);
   Task<Result<std::int64_t>> carry_out_all(Direction direction, Result<Access> access);
@@ -216,6 +218,7 @@ class File : public std::enable_shared_from_this<File> {
   Traits traits_;  // as the group agreed on them
   View view_;
   Layout tiles_;                          // the view's filetype, repeated
+  std::int64_t plain_view_ = 0;           // [bytes] where a view without holes begins; negative if it has holes
   std::atomic<std::int64_t> pointer_{0};  // [etypes] the individual file pointer
   bool atomic_ = false;
   std::atomic<bool> dirty_{false};  // written since the last sync

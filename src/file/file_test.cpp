@@ -142,14 +142,20 @@ Memory memory_of(std::string& text) {
   return memory.value();
 }
 
+// By either of the two ways, which must not differ: texts of even length as bytes, others as described memory.
+Result<std::int64_t> transfer(File& file, Direction direction, Position position, std::string& text) {
+  if (text.size() % 2 != 0) return file.transfer(direction, position, memory_of(text));
+  return file.transfer_bytes(direction, position, std::as_writable_bytes(std::span(text)));
+}
+
 Result<std::int64_t> write(File& file, Position position, std::string text) {
-  return file.transfer(Direction::write, position, memory_of(text));
+  return transfer(file, Direction::write, position, text);
 }
 
 // What a read of `size` bytes brings; unread bytes stay '?'.
 std::string read(File& file, Position position, std::int64_t size) {
   std::string text(static_cast<std::size_t>(size), '?');
-  const Result<std::int64_t> got = file.transfer(Direction::read, position, memory_of(text));
+  const Result<std::int64_t> got = transfer(file, Direction::read, position, text);
   if (!got.ok()) return got.error().detail;
   EXPECT_EQ(got.value(), static_cast<std::int64_t>(text.find_last_not_of('?') + 1));
   return text;
@@ -363,6 +369,31 @@ TEST_F(FileTest, what_closing_reveals_on_one_rank_is_an_error_on_all) {
     return file.value()->close();
   });
   EXPECT_NE(text.find(": close: rank 0: "), std::string::npos) << text;
+}
+
+TEST_F(FileTest, bytes_go_where_described_memory_goes) {
+  const std::shared_ptr<File> file = opened();
+  const View views[] = {{}, {3, Layout::bytes(2), Layout::bytes(4)}, view_of_pairs(5)};
+  for (const View& view : views) {
+    expect_ok(file->set_view(view));
+    for (const auto kind : {Position::Kind::in_view, Position::Kind::individual, Position::Kind::absolute}) {
+      for (const std::int64_t offset : {0, 7}) {
+        expect_ok(file->resize(0));
+        expect_ok(file->seek(offset, Whence::set));
+        expect_value(write(*file, {kind, offset}, "abcdefgh"), std::int64_t{8});
+        const std::string as_bytes = content();
+        const std::int64_t pointer = file->position();
+        expect_ok(file->resize(0));
+        expect_ok(file->seek(offset, Whence::set));
+        std::string text = "abcdefgh";
+        expect_value(file->transfer(Direction::write, {kind, offset}, memory_of(text)), std::int64_t{8});
+        EXPECT_EQ(as_bytes, content());
+        EXPECT_EQ(pointer, file->position());
+      }
+    }
+  }
+  expect_error(write(*file, {Position::Kind::in_view, -1}, "ab"), Code::Argument, {path()});
+  expect_error(file->transfer_bytes(Direction::write, {}, Bytes(static_cast<std::byte*>(nullptr), 2)), Code::Buffer);
 }
 
 TEST_F(FileTest, a_closed_file_answers_with_an_error) {

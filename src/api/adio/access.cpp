@@ -107,7 +107,7 @@ Result<std::int64_t> carry_out_contiguous(OpenFile& open, const Ask& ask) {
   Result<Position> at = position_of(open, ask, ask.count);
   if (!at.ok()) return explain(open, ask, std::move(at.error()));
   auto* const buffer = static_cast<std::byte*>(const_cast<void*>(ask.buffer));  // of a write, which only reads it
-  return open.file->transfer_bytes(ask.direction, at.value().offset, {buffer, static_cast<std::size_t>(ask.count)});
+  return open.file->transfer_bytes(ask.direction, at.value(), {buffer, static_cast<std::size_t>(ask.count)});
 }
 
 Result<std::int64_t> carry_out(OpenFile& open, const Ask& ask) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/mpiio/data_access.hpp"
 
+#include <variant>
+
 #include "api/mpiio/error_handlers.hpp"
 #include "api/mpiio/handles.hpp"
 #include "comm/mpi_datatype.hpp"
@@ -8,10 +10,27 @@
 namespace plenum::mpiio {
 namespace {
 
+Result<Layout> element_of(const UserBuffer& buffer) {
+  if (buffer.type == MPI_DATATYPE_NULL) return Error{Code::Type, "the datatype is MPI_DATATYPE_NULL"};
+  return decode(buffer.type);
+}
+
 Result<Memory> memory_of(const UserBuffer& buffer) noexcept {
   return guarded([&]() -> Result<Memory> {
-    if (buffer.type == MPI_DATATYPE_NULL) return Error{Code::Type, "the datatype is MPI_DATATYPE_NULL"};
-    return Memory::of(const_cast<void*>(buffer.address), buffer.count, PLENUM_TRY(decode(buffer.type)));
+    return Memory::of(const_cast<void*>(buffer.address), buffer.count, PLENUM_TRY(element_of(buffer)));
+  });
+}
+
+// What the buffer is in memory, described; or, where it has no gaps, as most have not, just its bytes.
+Result<std::variant<Memory, Bytes>> described(const UserBuffer& buffer) noexcept {
+  return guarded([&]() -> Result<std::variant<Memory, Bytes>> {
+    Layout element = PLENUM_TRY(element_of(buffer));
+    std::int64_t size = 0;
+    if (element.is_dense() && buffer.count > 0 && !__builtin_mul_overflow(buffer.count, element.size(), &size)) {
+      auto* const address = static_cast<std::byte*>(const_cast<void*>(buffer.address));
+      return Bytes(address, static_cast<std::size_t>(size));
+    }
+    return PLENUM_TRY(Memory::of(const_cast<void*>(buffer.address), buffer.count, element));
   });
 }
 
@@ -26,9 +45,11 @@ Status set_status(MPI_Status* status, std::int64_t bytes) {
 int independent(const char* function, MPI_File handle, Direction direction, Position position, const UserBuffer& buffer,
                 MPI_Status* status) {
   return on_file(function, handle, [&](OpenFile& open) -> Status {
-    const Result<Memory> memory = memory_of(buffer);
+    const Result<std::variant<Memory, Bytes>> memory = described(buffer);
     if (!memory.ok()) return explained(open, memory.error());
-    return set_status(status, PLENUM_TRY(open.file->transfer(direction, position, memory.value())));
+    if (const auto* bytes = std::get_if<Bytes>(&memory.value()))
+      return set_status(status, PLENUM_TRY(open.file->transfer_bytes(direction, position, *bytes)));
+    return set_status(status, PLENUM_TRY(open.file->transfer(direction, position, std::get<Memory>(memory.value()))));
   });
 }
 
