@@ -2,6 +2,7 @@
 #include <string>
 
 #include "api/adio/adio.hpp"
+#include "comm/mpi_values.hpp"
 
 namespace plenum::adio {
 namespace {
@@ -14,17 +15,6 @@ struct Failure {
 Failure& last_failure() {
   thread_local Failure failure;
   return failure;
-}
-
-int mpi_class(Code code) {
-  switch (code) {
-#define X(name, mpi_class, errno_value, text) \
-  case Code::name:                            \
-    return mpi_class;
-    PLENUM_ERRORS(X)
-#undef X
-  }
-  return MPI_ERR_INTERN;
 }
 
 }  // namespace
@@ -44,7 +34,7 @@ void report(int error_class, std::string_view text, int* error_code) noexcept {
 void report(const Status& outcome, int* error_code) noexcept {
   if (outcome.ok()) return report(MPI_SUCCESS, {}, error_code);
   const Error& error = outcome.error();
-  report(mpi_class(error.code), error.detail.empty() ? text_of(error.code) : error.detail, error_code);
+  report(error_class_of(error.code), error.detail.empty() ? text_of(error.code) : error.detail, error_code);
 }
 
 }  // namespace plenum::adio

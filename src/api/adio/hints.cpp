@@ -5,6 +5,7 @@
 
 #include "api/adio/adio.hpp"
 #include "comm/mpi_handle.hpp"
+#include "comm/mpi_values.hpp"
 
 namespace plenum::adio {
 namespace {
@@ -24,20 +25,8 @@ Status set_item(plenum_adio_hints& list, std::string_view key, std::string_view 
 }
 
 Status read_info(MPI_Info info, plenum_adio_hints& list) {
-  if (info == MPI_INFO_NULL) return {};
-  int keys = 0;
-  PLENUM_TRY(check_mpi("MPI_Info_get_nkeys", PMPI_Info_get_nkeys(info, &keys)));
-  for (int i = 0; i < keys; ++i) {
-    char key[MPI_MAX_INFO_KEY + 1] = "";
-    PLENUM_TRY(check_mpi("MPI_Info_get_nthkey", PMPI_Info_get_nthkey(info, i, key)));
-    int length = 0;
-    int found = 0;
-    PLENUM_TRY(check_mpi("MPI_Info_get_valuelen", PMPI_Info_get_valuelen(info, key, &length, &found)));
-    std::string value(static_cast<std::size_t>(length) + 1, '\0');
-    PLENUM_TRY(check_mpi("MPI_Info_get", PMPI_Info_get(info, key, length, value.data(), &found)));
-    value.resize(static_cast<std::size_t>(length));
-    PLENUM_TRY(set_item(list, key, value));
-  }
+  const auto pairs = PLENUM_TRY(pairs_of(info));
+  for (const auto& [key, value] : pairs) PLENUM_TRY(set_item(list, key, value));
   return {};
 }
 

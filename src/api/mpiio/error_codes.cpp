@@ -117,20 +117,6 @@ class Codes {
 
 }  // namespace
 
-int error_class_of(Code code) {
-#ifdef MPI_ERR_VALUE_TOO_LARGE
-  if (code == Code::TooLarge) return MPI_ERR_VALUE_TOO_LARGE;
-#endif
-  switch (code) {
-#define X(name, mpi_class, errno_value, text) \
-  case Code::name:                            \
-    return mpi_class;
-    PLENUM_ERRORS(X)
-#undef X
-  }
-  return MPI_ERR_INTERN;
-}
-
 int make_error_code(const char* function, int error_class, const std::string& detail, std::string_view path) {
   static Codes& codes = *new Codes;  // never destroyed: a destructor of the program may still call us
   return codes.make(function, error_class, detail, path);

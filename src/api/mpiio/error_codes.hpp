@@ -11,9 +11,6 @@
 
 namespace plenum::mpiio {
 
-// The MPI error class of a row of the table of errors.
-int error_class_of(Code code);
-
 // A code of class `error_class` with the text "FUNCTION: DETAIL", in whatever way the MPI library allows; where it
 // allows none, the class itself. Of a text that is too long, `path` is shortened first. The text stays with the code
 // until some twenty other errors of that class have happened. Local.

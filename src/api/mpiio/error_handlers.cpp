@@ -6,6 +6,7 @@
 
 #include "api/mpiio/error_codes.hpp"
 #include "api/mpiio/finalization.hpp"
+#include "comm/mpi_values.hpp"
 
 namespace plenum::mpiio {
 namespace {
