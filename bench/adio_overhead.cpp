@@ -537,7 +537,8 @@ void run(const Options& options) {
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(library, &length);
-  const std::string version(library, std::strcspn(library, ",\n\t"));
+  std::string version(library, std::strcspn(library, ",\n"));
+  std::replace(version.begin(), version.end(), '\t', ' ');
   std::fprintf(file, "{\"mpi\": \"%s\",\n  \"cases\": [\n%s\n  ]\n}\n", version.c_str(), json.c_str());
   std::fclose(file);
 }
