@@ -363,11 +363,11 @@ std::vector<HintRow> romio_rows() {
           "enable, disable or automatic (default): whether collective writes go through aggregators, always, "
           "never, or where that is expected to be faster."),
       text({"cb_config_list", "ROMIO", kSame}, &Hints::cb_config_list, list_of(is_host_entry),
-           "Comma-separated list of host[:max]: which hosts run aggregators, and at most how many each (default max 1, "
-           "* for "
-           "no limit). The leftmost entry that fits a host counts; the host * fits all. Default *:*. Taken when a file "
-           "is "
-           "opened, not later."),
+           "Comma-separated list of host[:max], as ROMIO has it. Acted on: *:N, at most N aggregators on each node, "
+           "and *:* "
+           "(default), no such limit. Anything else, such as names of hosts, is kept and reported, without effect. "
+           "Taken when "
+           "a file is opened, not later."),
       no_independent_access(),
       toggle({"romio_ds_read", "ROMIO", kSame}, &Hints::ds_read,
              "enable, disable or automatic (default): whether an independent read of many small pieces reads the block "
